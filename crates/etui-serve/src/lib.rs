@@ -26,14 +26,19 @@
 
 mod accounts;
 mod answer_body;
+mod authority;
 mod basic;
 mod certificate;
 mod error;
+mod handout;
 mod last_seen;
 mod limits;
 mod listener;
 mod log;
+mod own_certificate;
 mod paced_stream;
+mod private_file;
+mod profile_offer;
 mod removals;
 mod request_body;
 mod router;
@@ -47,8 +52,11 @@ mod users;
 mod web;
 
 pub use accounts::StoreSource;
-pub use certificate::{OwnCertificate, TlsFiles};
+pub use certificate::TlsFiles;
 pub use error::ServeError;
+pub use handout::offers_beside;
 pub use limits::Limits;
+pub use own_certificate::{OwnCertificate, is_home_name};
+pub use profile_offer::ProfileOffer;
 pub use server::{ServeOptions, Server, StopHandle};
 pub use users::{is_user_name, read_users, store_in, user_name_of};

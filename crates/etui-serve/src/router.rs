@@ -22,6 +22,7 @@ use tokio::time::sleep;
 use crate::accounts::{Accounts, DAV_ROOT, LogInError, Login};
 use crate::answer_body::{AnswerBody, AnswerWriter};
 use crate::basic::{Credentials, read_credentials};
+use crate::handout::{Handout, NO_PROFILE};
 use crate::last_seen::LastSeen;
 use crate::limits::Limits;
 use crate::log::{LogSink, RequestLine, notice, quote_name};
@@ -46,6 +47,7 @@ const UPKEEP_THREADS: usize = 2;
 /// State that all requests share.
 pub struct Router {
     pub accounts: Accounts,
+    handout: Handout,
     pub limits: Limits,
     pub dav: DavOptions,
     /// A reverse proxy in front names the client in `X-Forwarded-For`.
@@ -127,12 +129,13 @@ enum Work {
 struct WorkerPermit(Option<OwnedSemaphorePermit>, Option<OwnedSemaphorePermit>);
 
 impl Router {
-    pub fn new(accounts: Accounts, limits: Limits, log: LogSink) -> Self {
+    pub fn new(accounts: Accounts, handout: Handout, limits: Limits, log: LogSink) -> Self {
         let workers = limits.workers.max(1);
         let mut dav = DavOptions::default();
         (dav.max_resource, dav.max_xml) = (limits.resource_bytes, limits.xml_bytes);
         Self {
             accounts,
+            handout,
             dav,
             behind_proxy: false,
             zone: TimeZone::system(),
@@ -176,6 +179,7 @@ impl Router {
         }
         let short = match static_answer(&head) {
             Some(short) => Err(short),
+            None if Handout::has_path(head.path()) => Err(self.hand_out(&head).await),
             None if peer.is_owner => self.log_in_owner().await,
             None => self.log_in(&head).await,
         };
@@ -257,15 +261,7 @@ impl Router {
         match found {
             Ok(Ok(Some(login))) => Ok(login),
             Ok(Ok(None)) => {
-                if let Some(address) = head.address {
-                    let failures = self.throttle.record_failure(address, Instant::now());
-                    if failures > self.limits.wrong_passwords {
-                        sleep(self.limits.wrong_password_wait).await;
-                    }
-                }
-                // It takes the same time for a user who does not exist, and for one whose store had to be opened.
-                let rest = self.limits.refusal.saturating_sub(head.begun.elapsed());
-                sleep(rest).await;
+                self.delay_refusal(head).await;
                 Err((unauthorized(), "wrong-password"))
             }
             Ok(Err(error)) => {
@@ -273,6 +269,40 @@ impl Router {
                 Err((unavailable(), "store-error"))
             }
             Err(_) => Err((plain(StatusCode::INTERNAL_SERVER_ERROR, ""), "fault")),
+        }
+    }
+
+    /// Counts a wrong password or address of a profile, and waits if there were many.
+    async fn delay_refusal(&self, head: &RequestHead) {
+        if let Some(address) = head.address {
+            let failures = self.throttle.record_failure(address, Instant::now());
+            if failures > self.limits.wrong_passwords {
+                sleep(self.limits.wrong_password_wait).await;
+            }
+        }
+        // It takes the same time for a user who does not exist, and for one whose store had to be opened.
+        let rest = self.limits.refusal.saturating_sub(head.begun.elapsed());
+        sleep(rest).await;
+    }
+
+    /// Answers a request for something that devices get without a password, on one of the threads that check those.
+    async fn hand_out(self: &Arc<Self>, head: &RequestHead) -> ShortAnswer {
+        // The semaphore is never closed.
+        let thread = Arc::clone(&self.log_ins).acquire_owned().await.ok();
+        let router = Arc::clone(self);
+        let (method, path) = (head.parts.method.clone(), head.path().to_owned());
+        let answer = spawn_blocking(move || {
+            let _held = thread;
+            router.handout.answer(&method, &path)
+        });
+        match answer.await {
+            Ok(short) => {
+                if short.1 == NO_PROFILE {
+                    self.delay_refusal(head).await;
+                }
+                short
+            }
+            Err(_) => (plain(StatusCode::INTERNAL_SERVER_ERROR, ""), "fault"),
         }
     }
 
@@ -346,6 +376,10 @@ impl Router {
         if path == login.root.trim_end_matches('/') || path == "/dav" || path == DAV_ROOT {
             let is_at_root = path == login.root;
             return (!is_at_root).then(|| (redirect(&login.root), "redirect"));
+        }
+        // The one principal that a profile names, whether the server has one store or several.
+        if path == "/dav/me/" && login.root != DAV_ROOT {
+            return Some((redirect(&format!("{}me/", login.root)), "redirect"));
         }
         // The store is chosen by the password, never by the path. This tells the client of its mistake.
         if path.starts_with(DAV_ROOT) && !path.starts_with(&login.root) {
@@ -526,7 +560,9 @@ impl Router {
         let device = login.map(|login| self.name_of(login));
         let line = RequestLine {
             device: device.as_deref(),
-            address: head.address.filter(|_| kind == "wrong-password"),
+            address: head
+                .address
+                .filter(|_| kind == "wrong-password" || kind == NO_PROFILE),
             method: &head.parts.method,
             kind,
             status,

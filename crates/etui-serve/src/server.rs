@@ -15,11 +15,13 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::accounts::{Accounts, StoreSource};
-use crate::certificate::{Certificates, OwnCertificate, TlsFiles};
+use crate::certificate::{Certificates, TlsFiles};
 use crate::error::ServeError;
+use crate::handout::Handout;
 use crate::limits::Limits;
 use crate::listener::{BoundListener, Connection, Listener, SocketFile, bind_tcp, bind_unix};
 use crate::log::{LogQueue, LogSink, notice};
+use crate::own_certificate::OwnCertificate;
 use crate::paced_stream::PacedStream;
 use crate::router::{Peer, Router};
 use crate::strangers::Strangers;
@@ -129,6 +131,7 @@ impl Server {
         }
         let open_stores = options.limits.open_stores;
         let write_wait = options.limits.write_wait;
+        let handout = Handout::new(&options.source, options.own_certificate.clone());
         let accounts = Accounts::open(
             options.source,
             options.store_options,
@@ -139,7 +142,7 @@ impl Server {
             what: "the thread of the log",
             source,
         })?;
-        let mut router = Router::new(accounts, options.limits, log.sink());
+        let mut router = Router::new(accounts, handout, options.limits, log.sink());
         (router.behind_proxy, router.zone) = (options.behind_proxy, options.zone);
         Ok(Self {
             router,
@@ -286,7 +289,8 @@ async fn renew_certificate(router: Arc<Router>, own: OwnCertificate) {
         let renewed = tokio::task::spawn_blocking(move || certificate.renew()).await;
         match renewed {
             Ok(Ok(true)) => {
-                let text = "the certificate was about to end and is made again; devices ask whether it is trusted";
+                let text = "the certificate was about to end and is made again; devices that do not trust its \
+                            authority ask whether it is trusted";
                 (router.log)(&notice(text));
             }
             Ok(Err(error)) => {

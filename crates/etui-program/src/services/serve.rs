@@ -49,7 +49,7 @@ pub struct HttpArgs {
     /// Unix socket, for a reverse proxy on this machine
     #[arg(long, value_name = "PATH")]
     pub unix: Option<PathBuf>,
-    /// Encrypt with a certificate of its own, made at the first use; devices ask whether to trust it
+    /// Encrypt with a certificate of its own, for the home network; devices ask whether to trust it
     #[arg(long, conflicts_with = "cert")]
     pub tls: bool,
     /// Encrypt with this certificate (PEM, with those of the authorities in between)
@@ -61,6 +61,9 @@ pub struct HttpArgs {
     /// A reverse proxy in front encrypts, and adds the client to X-Forwarded-For
     #[arg(long)]
     pub behind_proxy: bool,
+    /// Announce the server in the local network (mDNS, by Avahi)
+    #[arg(long, conflicts_with_all = ["behind_proxy", "stdio"])]
+    pub announce: bool,
     /// Serve whoever started it over standard input and output: for etui sync add ssh://HOST
     #[arg(long, conflicts_with_all = ["listen", "unix", "tls", "cert", "behind_proxy", "users"])]
     pub stdio: bool,
@@ -100,6 +103,8 @@ Examples:
   etui serve add-device Laptop                 for programs on this machine
   etui serve add-device Phone --url https://dav.example.org
                                                with a QR code for DAVx5
+  etui serve add-device Phone --iphone --url https://192.168.1.20:5233
+                                               with a profile for iPhone, iPad and Mac
   etui serve add-device Frame --read-only --only Family
                                                sees only the collection Family
   etui serve add-device Work --read Family     may change all but Family
@@ -134,6 +139,12 @@ pub struct AddDeviceArgs {
     /// Address at which the device reaches `etui serve` [default: http://127.0.0.1:5233/]
     #[arg(long, value_name = "URL", value_parser = parse_url)]
     pub url: Option<ServerUrl>,
+    /// Offer a profile for iPhone, iPad or Mac: once, for ten minutes, at an address that the server answers
+    #[arg(long, requires = "url")]
+    pub iphone: bool,
+    /// Write the profile to a file instead, for AirDrop or a Mac; it has the password
+    #[arg(long, value_name = "FILE", requires = "iphone")]
+    pub profile: Option<PathBuf>,
     /// It may read, and not change anything
     #[arg(long)]
     pub read_only: bool,
@@ -281,6 +292,30 @@ impl ServerUrl {
     pub fn text(&self) -> String {
         let scheme = if self.is_encrypted { "https" } else { "http" };
         format!("{scheme}://{}", self.rest)
+    }
+
+    /// Returns the host, without brackets, and the port; `None` if there are none.
+    ///
+    /// ```
+    /// # use etui_program::services::serve::ServerUrl;
+    /// let url = |rest: &str| ServerUrl { is_encrypted: true, rest: rest.to_owned() };
+    /// assert_eq!(url("[::1]:5233/").host_and_port(), Some(("::1".to_owned(), 5233)));
+    /// assert_eq!(url("Pc.Local/").host_and_port(), Some(("pc.local".to_owned(), 443)));
+    /// assert_eq!(url(":5233/").host_and_port(), None);
+    /// ```
+    pub fn host_and_port(&self) -> Option<(String, u16)> {
+        let place = self.rest.split('/').next()?;
+        let (host, port) = match place.strip_prefix('[') {
+            Some(rest) => rest.split_once(']')?,
+            None => place.split_at(place.find(':').unwrap_or(place.len())),
+        };
+        let port = match port.strip_prefix(':') {
+            Some(port) => port.parse().ok()?,
+            None if !port.is_empty() => return None,
+            None if self.is_encrypted => 443,
+            None => 80,
+        };
+        (!host.is_empty()).then(|| (host.to_ascii_lowercase(), port))
     }
 
     /// Returns the link that DAVx5 opens, with user and password.

@@ -11,9 +11,11 @@ use etui::store::{Device, DeviceAccess};
 use etui::{Error, Store};
 use etui_program::output::{Table, object, one_line, quote_operand};
 use etui_program::{App, Failure, Result};
-use etui_serve::user_name_of;
+use etui_serve::{OwnCertificate, user_name_of};
 use serde::Serialize;
 
+use super::home::config_directory;
+use super::iphone::{PlannedProfile, ProfilePlace, explain_profile};
 use super::qr_code::qr_code;
 use etui_program::services::serve::{
     AddDeviceArgs, ChangeDeviceArgs, DEFAULT_ADDRESS, RemoveDeviceArgs, ServerUrl,
@@ -21,36 +23,81 @@ use etui_program::services::serve::{
 use etui_when::{format_minute, iso_instant};
 
 pub fn add_device(app: &mut App, args: &AddDeviceArgs) -> Result<()> {
+    let planned = match (&args.url, args.iphone) {
+        (Some(url), true) => Some(PlannedProfile::prepare(app, args, url)?),
+        _ => None,
+    };
     let store = app.open_or_create(app.store_options())?;
     let access = access_of(&store, args.read_only, &args.only, &args.read)?;
     let password = store.devices().add(&args.name, &access)?.to_string();
     let user = user_name_of(store.path());
-    store.close()?;
     let url = args.url.clone().unwrap_or_else(|| ServerUrl {
         is_encrypted: false,
         rest: format!("{DEFAULT_ADDRESS}/"),
     });
+    let authority = planned
+        .as_ref()
+        .and_then(|planned| planned.authority_fingerprint.clone());
+    let placed = planned.map(|planned| planned.place(&args.name, &store, &password, &url));
+    let placed = match placed.transpose() {
+        Ok(placed) => placed,
+        Err(failure) => {
+            // Its password would be of no use to anyone.
+            store.devices().remove(&args.name)?;
+            return Err(failure);
+        }
+    };
+    store.close()?;
     let (address, link) = (url.text(), url.link(&user, &password));
     if app.out.json {
         let only = (!args.only.is_empty()).then_some(&args.only);
+        let Some(placed) = placed else {
+            return app.out.write_json(&object! {
+                name: &args.name, read_only: args.read_only, only: only, read: &args.read,
+                address: address, user: user, password: password, link: link
+            });
+        };
+        let zone = app.out.time_zone();
+        let (profile, until) = match &placed {
+            ProfilePlace::Offered { address, until } => {
+                (address.clone(), Some(iso_instant((*until).into(), &zone)))
+            }
+            ProfilePlace::File(path) => (path.display().to_string(), None),
+        };
         return app.out.write_json(&object! {
             name: &args.name, read_only: args.read_only, only: only, read: &args.read,
-            address: address, user: user, password: password, link: link
+            address: address, user: user, password: password, link: link,
+            profile: profile, profile_until: until, authority_fingerprint: authority
         });
     }
     let name = one_line(&args.name);
     app.out.status(format!("Added the device {name}\n"))?;
-    for (label, value) in [
-        ("Address", &address),
-        ("User", &user),
-        ("Password", &password),
-    ] {
+    let mut lines = vec![("Address", address), ("User", user), ("Password", password)];
+    match &placed {
+        Some(ProfilePlace::Offered { address, .. }) => lines.push(("Profile", address.clone())),
+        Some(ProfilePlace::File(path)) => {
+            lines.push((
+                "Profile",
+                one_line(&path.display().to_string()).into_owned(),
+            ));
+        }
+        None => {}
+    }
+    for (label, value) in lines {
         app.out.write_line(format!("  {label:<8}  {value}"))?;
+    }
+    if let Some(placed) = placed {
+        return explain_profile(app, &placed, authority.as_deref());
     }
     if args.url.is_some() && app.out.terminal {
         app.out
             .status("\nFor DAVx5, scan this with the phone's camera:\n")?;
         app.out.write_line(qr_code(&link, app.out.colour)?)?;
+    }
+    if let Some(fingerprint) = known_fingerprint(&url) {
+        app.out.status(format!(
+            "\nThe device asks whether it may trust the server. Compare the certificate (SHA-256):\n  {fingerprint}"
+        ))?;
     }
     app.out.status(match args.url {
         Some(_) if app.out.terminal => "\nThe password is shown only now.",
@@ -121,6 +168,13 @@ fn rights_text(device: &Device, names: &BTreeMap<CollectionId, String>) -> Strin
         (Some(_), _) if read.is_empty() => format!("it may change {written}"),
         (Some(_), _) => format!("it may change {written}, and read {read}"),
     }
+}
+
+/// Returns the fingerprint of the server's own certificate, if it is the one of this address.
+fn known_fingerprint(url: &ServerUrl) -> Option<String> {
+    let (host, _) = url.host_and_port().filter(|_| url.is_encrypted)?;
+    let own = OwnCertificate::find(&config_directory().ok()?)?;
+    own.has_name(&host).then(|| own.fingerprint()).flatten()
 }
 
 /// Returns the ids of the address books and calendars with these names.

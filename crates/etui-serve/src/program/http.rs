@@ -1,14 +1,15 @@
 //! `etui serve`: over HTTP.
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use etui_program::output::{object, one_line};
 use etui_program::{App, Failure, Result, create_parent_dir};
 use etui_serve::{OwnCertificate, ServeError, ServeOptions, Server, StoreSource, TlsFiles};
 
+use super::announce::Announcement;
+use super::home::{config_directory, machine_name, own_names, reachable};
 use etui_program::services::serve::{DEFAULT_ADDRESS, HttpArgs};
 
 /// Serves until SIGINT, SIGTERM or SIGHUP.
@@ -54,13 +55,18 @@ pub fn serve_http(app: &mut App, args: &HttpArgs) -> Result<()> {
     } else {
         "http"
     };
+    let own = options.own_certificate.clone();
     let server = Server::bind(options).map_err(explain)?;
     if args.stdio {
         return server.run_stdio().map_err(explain);
     }
     let stop = server.stop_handle();
     ctrlc::set_handler(move || stop.stop()).map_err(|e| Failure::Other(e.to_string()))?;
-    announce(app, args, &server, scheme)?;
+    report(app, args, &server, scheme, own.as_ref())?;
+    let _announced = match args.announce {
+        true => Announcement::start(app, server.addresses()),
+        false => None,
+    };
     server.run().map_err(explain)
 }
 
@@ -71,61 +77,18 @@ fn own_certificate(args: &HttpArgs, listen: &[SocketAddr]) -> Result<Option<OwnC
     }
     let directory = config_directory()?;
     create_parent_dir(&directory.join("serve-cert.pem"))?;
-    let made = OwnCertificate::ensure(&directory, &own_names(listen)).map_err(explain)?;
-    Ok(Some(made))
+    let made = OwnCertificate::ensure(&directory, &machine_name(), &own_names(listen));
+    Ok(Some(made.map_err(explain)?))
 }
 
-/// Returns `$XDG_CONFIG_HOME/etui`, or `~/.config/etui`.
-fn config_directory() -> Result<PathBuf> {
-    let absolute = |name: &str| {
-        let path = std::env::var_os(name).map(PathBuf::from);
-        path.filter(|path| path.is_absolute())
-    };
-    let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    let none = "there is no home directory to keep a certificate in; use --cert and --key";
-    base.map(|base| base.join("etui"))
-        .ok_or_else(|| Failure::usage(none))
-}
-
-/// Returns the names and addresses by which devices may reach this machine.
-fn own_names(listen: &[SocketAddr]) -> Vec<String> {
-    let mut names = vec!["localhost".to_owned()];
-    let machine = rustix::system::uname();
-    // A name that a certificate can have.
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
-    if let Ok(machine) = machine.nodename().to_str()
-        && !machine.is_empty()
-        && machine.chars().all(is_plain)
-    {
-        names.push(machine.to_owned());
-        if !machine.contains('.') {
-            names.push(format!("{machine}.local"));
-        }
-    }
-    names.extend(["127.0.0.1".to_owned(), "::1".to_owned()]);
-    let addresses = listen.iter().map(|address| reachable(address.ip()));
-    names.extend(addresses.map(|address| address.to_string()));
-    names.sort();
-    names.dedup();
-    names
-}
-
-/// Returns the address at which others reach a listener: for that of all addresses, the one by which this
-/// machine goes out. Nothing is sent to find it.
-fn reachable(address: IpAddr) -> IpAddr {
-    if !address.is_unspecified() {
-        return address;
-    }
-    let found = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| {
-        // An address that is reserved for documentation (RFC 5737).
-        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
-        socket.local_addr()
-    });
-    found.map_or(DEFAULT_ADDRESS.ip(), |found| found.ip())
-}
-
-/// Writes the addresses of the server.
-fn announce(app: &mut App, args: &HttpArgs, server: &Server, scheme: &str) -> Result<()> {
+/// Writes the addresses of the server, and its certificate.
+fn report(
+    app: &mut App,
+    args: &HttpArgs,
+    server: &Server,
+    scheme: &str,
+    own: Option<&OwnCertificate>,
+) -> Result<()> {
     let addresses = server.addresses().iter();
     let addresses: Vec<String> = addresses
         .map(|address| {
@@ -135,11 +98,13 @@ fn announce(app: &mut App, args: &HttpArgs, server: &Server, scheme: &str) -> Re
         .collect();
     let unix = args.unix.as_ref().map(|path| path.display().to_string());
     let fingerprint = server.fingerprint();
+    let authority = own.and_then(OwnCertificate::authority_fingerprint);
     let (users, others) = server.users().map_err(explain)?;
     if app.out.json {
         let users = args.users.as_ref().map(|_| &users);
         app.out.write_json(&object! {
-            addresses: &addresses, unix: &unix, fingerprint: &fingerprint, users: users
+            addresses: &addresses, unix: &unix, fingerprint: &fingerprint,
+            authority_fingerprint: &authority, users: users
         })?;
     }
     for address in addresses.iter().chain(&unix) {
@@ -149,6 +114,13 @@ fn announce(app: &mut App, args: &HttpArgs, server: &Server, scheme: &str) -> Re
     if let Some(fingerprint) = fingerprint {
         app.out
             .status(format!("Certificate (SHA-256): {fingerprint}"))?;
+    }
+    if let Some(authority) = authority {
+        app.out
+            .status(format!("Its authority (SHA-256): {authority}"))?;
+    }
+    if let Some(own) = own {
+        write_certificate_notes(app, own);
     }
     let is_empty = || {
         let store = app.open_to_read().ok()?;
@@ -173,6 +145,24 @@ fn announce(app: &mut App, args: &HttpArgs, server: &Server, scheme: &str) -> Re
         }
     }
     app.out.flush_output()
+}
+
+/// Writes what people should know of the server's own certificate.
+fn write_certificate_notes(app: &mut App, own: &OwnCertificate) {
+    let left_out = own.left_out();
+    if !left_out.is_empty() {
+        app.out.write_note(&format!(
+            "--tls is for the home network: its certificate cannot have {}. For a public address or name get a \
+             certificate by ACME (the book, server.md), and give it by --cert and --key",
+            left_out.join(", ")
+        ));
+    }
+    if own.is_self_signed() {
+        app.out.write_note(
+            "This certificate signed itself, as in earlier versions. It is replaced by one of an authority of its own \
+             30 days before its end, or when a device is added with --iphone; devices then ask once more",
+        );
+    }
 }
 
 /// Returns the error of a command, which names its options.

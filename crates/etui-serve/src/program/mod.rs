@@ -1,12 +1,16 @@
 //! The program `etui-serve`: the server, and the devices that may use it.
 
 mod accounts;
+mod announce;
 mod browser_login;
 mod connection;
 mod devices;
 mod folder;
+mod home;
 mod http;
+mod iphone;
 mod people;
+mod profile;
 mod qr_code;
 mod secret;
 mod subscribe;

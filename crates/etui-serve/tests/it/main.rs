@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod apple;
+mod authority;
 mod bodies;
 mod client;
 mod login;
 mod pages;
+mod profile_offer;
 mod sharing;
 mod slow;
 mod stop;

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use etui_serve::{OwnCertificate, ServeError, ServeOptions, Server, StoreSource, TlsFiles};
@@ -14,18 +14,23 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::client::{Client, TestServer, card};
 
-type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
+pub type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
 
 /// Makes a certificate in a directory.
-fn make(directory: &Path) -> TlsFiles {
+pub fn make(directory: &Path) -> TlsFiles {
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
-    let made = OwnCertificate::ensure(directory, &names).unwrap();
+    let made = OwnCertificate::ensure(directory, "pc", &names).unwrap();
     assert!(made.is_new);
     made.files
 }
 
-/// Connects, trusting only this certificate.
-fn connect(server: &TestServer, trusted: &Path, name: &str) -> TlsClient {
+/// Returns the authority of a certificate.
+pub fn authority(files: &TlsFiles) -> PathBuf {
+    files.certificate.with_file_name("serve-ca.pem")
+}
+
+/// Connects, trusting only this authority.
+pub fn connect(server: &TestServer, trusted: &Path, name: &str) -> TlsClient {
     let mut roots = RootCertStore::empty();
     roots
         .add(CertificateDer::from_pem_file(trusted).unwrap())
@@ -48,11 +53,18 @@ fn connect(server: &TestServer, trusted: &Path, name: &str) -> TlsClient {
 fn a_certificate_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
     let files = make(dir.path());
-    let mode = std::fs::metadata(&files.key).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    for (name, mode) in [
+        ("serve-key.pem", 0o600),
+        ("serve-ca-key.pem", 0o600),
+        ("serve-cert.pem", 0o644),
+        ("serve-ca.pem", 0o644),
+    ] {
+        let found = std::fs::metadata(dir.path().join(name)).unwrap();
+        assert_eq!(found.permissions().mode() & 0o777, mode, "{name}");
+    }
     let server = TestServer::start_with(|options| options.tls = Some(files.clone()));
     for name in ["localhost", "127.0.0.1"] {
-        let mut client = connect(&server, &files.certificate, name);
+        let mut client = connect(&server, &authority(&files), name);
         let path = "/dav/addressbooks/1/a.vcf";
         assert!(matches!(
             client.ask("PUT", path, &card("a", "A")).status,
@@ -66,7 +78,7 @@ fn a_certificate_of_its_own() {
     let digest: Vec<_> = digest.as_ref().iter().map(|b| format!("{b:02X}")).collect();
     assert_eq!(server.fingerprint, Some(digest.join(":")));
     // It is used again.
-    let again = OwnCertificate::ensure(dir.path(), &[]).unwrap();
+    let again = OwnCertificate::ensure(dir.path(), "pc", &[]).unwrap();
     assert!(!again.is_new);
     assert_eq!(
         CertificateDer::from_pem_file(&again.files.certificate).unwrap(),
@@ -97,7 +109,7 @@ fn plain_http_gets_nothing_and_hurts_nothing() {
     assert!(server.client().is_closed());
     // The handshake has to be in time, too.
     wait_until("an answer over TLS", || {
-        let mut client = connect(&server, &files.certificate, "localhost");
+        let mut client = connect(&server, &authority(&files), "localhost");
         let answer = client.try_ask("GET", "/", "");
         answer.is_ok_and(|answer| answer.status == 200)
     });
@@ -107,8 +119,7 @@ fn plain_http_gets_nothing_and_hurts_nothing() {
 fn changed_files_are_read_again() {
     let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (files, other) = (make(old.path()), make(new.path()));
-    let first = old.path().join("first.pem");
-    std::fs::copy(&files.certificate, &first).unwrap();
+    let (first, second) = (authority(&files), authority(&other));
     let server = TestServer::start_with(|options| options.tls = Some(files.clone()));
     let mut open = connect(&server, &first, "localhost");
     assert_eq!(open.get("/").status, 200);
@@ -117,12 +128,7 @@ fn changed_files_are_read_again() {
     assert_eq!(connect(&server, &first, "localhost").get("/").status, 200);
     server.wait_for_log("the former one stays");
     std::fs::copy(&other.key, &files.key).unwrap();
-    assert_eq!(
-        connect(&server, &other.certificate, "localhost")
-            .get("/")
-            .status,
-        200
-    );
+    assert_eq!(connect(&server, &second, "localhost").get("/").status, 200);
     server.wait_for_log("the certificate was read again");
     assert!(
         connect(&server, &first, "localhost")
@@ -131,19 +137,9 @@ fn changed_files_are_read_again() {
     );
     // Broken, then gone: the last good one stays. Open connections go on.
     std::fs::write(&files.certificate, "-----BEGIN CERTIFICATE-----\n").unwrap();
-    assert_eq!(
-        connect(&server, &other.certificate, "localhost")
-            .get("/")
-            .status,
-        200
-    );
+    assert_eq!(connect(&server, &second, "localhost").get("/").status, 200);
     std::fs::remove_file(&files.certificate).unwrap();
-    assert_eq!(
-        connect(&server, &other.certificate, "localhost")
-            .get("/")
-            .status,
-        200
-    );
+    assert_eq!(connect(&server, &second, "localhost").get("/").status, 200);
     assert_eq!(open.get("/").status, 200);
 }
 
@@ -182,7 +178,7 @@ fn bad_files_are_named() {
 fn the_servers_own_certificate_is_renewed_while_it_runs() {
     let dir = tempfile::tempdir().unwrap();
     let names = ["localhost".to_owned()];
-    let own = OwnCertificate::ensure(dir.path(), &names).unwrap();
+    let own = OwnCertificate::ensure(dir.path(), "pc", &names).unwrap();
     assert!(!own.renew().unwrap());
     // One that ends tomorrow.
     let text = std::fs::read_to_string(&own.files.certificate).unwrap();
@@ -198,7 +194,7 @@ fn the_servers_own_certificate_is_renewed_while_it_runs() {
     server.wait_for_log("made again");
     let renewed = std::fs::read_to_string(&files.certificate).unwrap();
     assert_ne!(renewed.split_once('\n').unwrap().1, rest);
-    let mut client = connect(&server, &files.certificate, "localhost");
+    let mut client = connect(&server, &authority(&files), "localhost");
     assert_eq!(client.get("/").status, 200);
     server.wait_for_log("read again");
 }
@@ -208,20 +204,32 @@ fn a_certificate_has_the_names_that_are_served_and_keeps_those_of_before() {
     let dir = tempfile::tempdir().unwrap();
     let ensure = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        OwnCertificate::ensure(dir.path(), &names).unwrap()
+        OwnCertificate::ensure(dir.path(), "pc", &names).unwrap()
     };
     assert!(ensure(&["localhost", "127.0.0.1"]).is_new);
     assert!(!ensure(&["127.0.0.1"]).is_new);
-    let wider = ensure(&["127.0.0.1", "192.0.2.7", "fd00::7"]);
+    let wider = ensure(&["127.0.0.1", "192.168.3.7", "fd00::7"]);
     assert!(wider.is_new);
     // Back in the first network.
     assert!(!ensure(&["localhost", "127.0.0.1"]).is_new);
-    assert!(!ensure(&["192.0.2.7"]).is_new);
+    assert!(!ensure(&["192.168.3.7"]).is_new);
     let server = TestServer::start_with(|options| options.tls = Some(wider.files.clone()));
-    for name in ["localhost", "127.0.0.1", "192.0.2.7"] {
-        let mut client = connect(&server, &wider.files.certificate, name);
+    for name in [
+        "localhost",
+        "127.0.0.1",
+        "192.168.3.7",
+        "pc",
+        "pc.local",
+        "pc.home.arpa",
+    ] {
+        let mut client = connect(&server, &authority(&wider.files), name);
         assert_eq!(client.get("/style.css").status, 200, "{name}");
     }
+    // One that is not of a home is left out, and asked for again without another certificate.
+    let public = ensure(&["192.168.3.7", "192.0.2.7", "dav.example.org"]);
+    assert!(!public.is_new);
+    assert_eq!(public.left_out(), ["192.0.2.7", "dav.example.org"]);
+    assert!(wider.left_out().is_empty());
     // One that was not made here is never replaced.
     let text = std::fs::read_to_string(&wider.files.certificate).unwrap();
     let foreign: String = text
@@ -230,4 +238,94 @@ fn a_certificate_has_the_names_that_are_served_and_keeps_those_of_before() {
         .collect();
     std::fs::write(&wider.files.certificate, foreign).unwrap();
     assert!(!ensure(&["other.example"]).is_new);
+    assert_eq!(ensure(&[]).authority(), None);
+}
+
+/// Certificates of the first versions signed themselves.
+#[test]
+fn one_that_signed_itself_stays_until_an_authority_is_needed() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = ["localhost".to_owned(), "pc.local".to_owned()];
+    let key = rcgen::KeyPair::generate().unwrap();
+    let old = rcgen::CertificateParams::new(names.clone()).unwrap();
+    let old = old.self_signed(&key).unwrap();
+    let write = |rest_days: u64| {
+        let ends = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + rest_days * 86400;
+        let text = format!(
+            "# etui serve, valid until {ends}\n# names: localhost pc.local\n{}",
+            old.pem()
+        );
+        std::fs::write(dir.path().join("serve-cert.pem"), text).unwrap();
+        std::fs::write(dir.path().join("serve-key.pem"), key.serialize_pem()).unwrap();
+    };
+    write(100);
+    let kept = OwnCertificate::ensure(dir.path(), "pc", &names).unwrap();
+    assert!(!kept.is_new && kept.is_self_signed());
+    assert_eq!((kept.authority(), kept.left_out().len()), (None, 0));
+    assert!(!dir.path().join("serve-ca.pem").exists());
+    // A server that runs reads the new one.
+    let server = TestServer::start_with(|options| {
+        (options.tls, options.own_certificate) = (Some(kept.files.clone()), Some(kept.clone()));
+    });
+    let mut old = connect(&server, &kept.files.certificate, "localhost");
+    assert_eq!(old.get("/ca.crt").status, 404);
+    let issued = OwnCertificate::ensure_issued(dir.path(), "pc", &names).unwrap();
+    assert!(issued.is_new && !issued.is_self_signed());
+    let mut client = connect(&server, &authority(&issued.files), "pc.local");
+    assert_eq!(client.get("/ca.crt").body, issued.authority().unwrap());
+    // Shortly before its end.
+    write(20);
+    let renewed = OwnCertificate::ensure(dir.path(), "pc", &names).unwrap();
+    assert!(renewed.is_new && !renewed.is_self_signed());
+    assert_eq!(renewed.authority(), issued.authority());
+}
+
+#[test]
+fn an_authority_without_its_key_or_near_its_end_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let names = ["pc.local".to_owned()];
+    let ensure = || OwnCertificate::ensure(dir.path(), "pc", &names).unwrap();
+    let first = ensure().authority().unwrap();
+    // The certificate goes on: its authority was trusted, and it needs no other one yet.
+    std::fs::remove_file(path("serve-cert.pem")).unwrap();
+    assert_eq!(ensure().authority().unwrap(), first);
+    // Another key, then none.
+    let other = rcgen::KeyPair::generate().unwrap();
+    std::fs::write(path("serve-ca-key.pem"), other.serialize_pem()).unwrap();
+    let own = ensure();
+    let second = own.authority().unwrap();
+    assert!(own.is_new && second != first);
+    std::fs::remove_file(path("serve-ca-key.pem")).unwrap();
+    let third = ensure().authority().unwrap();
+    assert_ne!(third, second);
+    // It ends in 20 days.
+    let text = std::fs::read_to_string(path("serve-ca.pem")).unwrap();
+    let ends = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 20 * 86400;
+    let (first_line, rest) = text.split_once('\n').unwrap();
+    let (label, _) = first_line.rsplit_once(' ').unwrap();
+    std::fs::write(path("serve-ca.pem"), format!("{label} {ends}\n{rest}")).unwrap();
+    let fourth = ensure().authority().unwrap();
+    assert_ne!(fourth, third);
+    // One that people put there is not replaced, and lines that promise more than it has are of no use.
+    let text = std::fs::read_to_string(path("serve-ca.pem")).unwrap();
+    std::fs::remove_file(path("serve-cert.pem")).unwrap();
+    let broken = |text: String| {
+        std::fs::write(path("serve-ca.pem"), text).unwrap();
+        let names = ["pc.local".to_owned(), "pc.example.org".to_owned()];
+        let error = OwnCertificate::ensure(dir.path(), "pc", &names)
+            .err()
+            .unwrap();
+        assert!(matches!(error, ServeError::Certificate { .. }));
+        assert!(!path("serve-cert.pem").exists());
+        error.to_string()
+    };
+    let wider = text.replace("# permits: ", "# permits: example.org ");
+    let reason = broken(wider);
+    assert!(reason.contains("the authority cannot sign it"), "{reason}");
+    let lines = text
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with('#'));
+    let reason = broken(lines.collect());
+    assert!(reason.contains("was not made by etui"), "{reason}");
 }

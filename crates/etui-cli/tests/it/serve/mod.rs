@@ -1,17 +1,21 @@
 //! `etui serve` over HTTP: help, devices, mistakes. `process` has the server itself.
 
+mod announce;
+mod iphone;
 mod process;
 mod sync;
 
 use crate::harness::{TestHome, session};
 use crate::terminal::TerminalSession;
 
-/// A home with people and the file `hide`, a script of sed that hides passwords and times, which differ in each run.
+/// A home with people and the file `hide`, a script of sed that hides passwords, times and fingerprints, which differ in each run.
 fn home_of_devices() -> TestHome {
     let home = TestHome::with_people();
     let script = "s/[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){6}/PASSWORD/g\n\
                   s/20[0-9]{2}-[0-9-]+ [0-9:]+/YYYY-MM-DD HH:MM/g\n\
-                  s/20[0-9T:-]+[+][0-9:]+/TIME/g\n";
+                  s/20[0-9T:-]+[+][0-9:]+/TIME/g\n\
+                  s/[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){6}/SECRET/g\n\
+                  s/([0-9A-F]{2}:){31}[0-9A-F]{2}/FINGERPRINT/g\n";
     std::fs::write(home.path("hide"), script).unwrap();
     home
 }
@@ -49,7 +53,7 @@ fn help_teaches() {
               Unix socket, for a reverse proxy on this machine
 
           --tls
-              Encrypt with a certificate of its own, made at the first use; devices ask whether to trust
+              Encrypt with a certificate of its own, for the home network; devices ask whether to trust
               it
 
           --cert <FILE>
@@ -60,6 +64,9 @@ fn help_teaches() {
 
           --behind-proxy
               A reverse proxy in front encrypts, and adds the client to X-Forwarded-For
+
+          --announce
+              Announce the server in the local network (mDNS, by Avahi)
 
           --stdio
               Serve whoever started it over standard input and output: for etui sync add ssh://HOST
@@ -119,6 +126,10 @@ fn help_teaches() {
     Options:
           --url <URL>          Address at which the device reaches `etui serve` [default:
                                http://127.0.0.1:5233/]
+          --iphone             Offer a profile for iPhone, iPad or Mac: once, for ten minutes, at an
+                               address that the server answers
+          --profile <FILE>     Write the profile to a file instead, for AirDrop or a Mac; it has the
+                               password
           --read-only          It may read, and not change anything
           --only <COLLECTION>  It sees only the address book or calendar of this name; can be repeated
           --read <COLLECTION>  It may read, and not change, the address book or calendar of this name;
@@ -129,6 +140,8 @@ fn help_teaches() {
       etui serve add-device Laptop                 for programs on this machine
       etui serve add-device Phone --url https://dav.example.org
                                                    with a QR code for DAVx5
+      etui serve add-device Phone --iphone --url https://192.168.1.20:5233
+                                                   with a profile for iPhone, iPad and Mac
       etui serve add-device Frame --read-only --only Family
                                                    sees only the collection Family
       etui serve add-device Work --read Family     may change all but Family

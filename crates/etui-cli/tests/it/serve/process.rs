@@ -15,15 +15,15 @@ use crate::harness::TestHome;
 use crate::vdir::is_installed;
 
 /// A server in a process of its own.
-struct ServerProcess {
+pub struct ServerProcess {
     child: Child,
-    /// Its lines on standard output: the address, and the fingerprint if there is one.
+    /// Its lines on standard output: the address, and with TLS the fingerprints of certificate and authority.
     printed: Vec<String>,
-    port: u16,
+    pub port: u16,
 }
 
 impl ServerProcess {
-    fn start(home: &TestHome, args: &[&str]) -> Self {
+    pub fn start(home: &TestHome, args: &[&str]) -> Self {
         let mut child = home
             .command("etui")
             .args(["serve", "--listen", "0"])
@@ -34,7 +34,7 @@ impl ServerProcess {
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let is_encrypted = args.contains(&"--tls");
-        let printed: Vec<String> = (0..1 + usize::from(is_encrypted))
+        let printed: Vec<String> = (0..1 + 2 * usize::from(is_encrypted))
             .map(|_| lines.next().unwrap().unwrap())
             .collect();
         let address = printed[0].strip_prefix("Serving on ").unwrap();
@@ -47,13 +47,13 @@ impl ServerProcess {
         }
     }
 
-    fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, signal).unwrap();
     }
 
     /// Waits for its end; returns its exit code and its log.
-    fn wait(mut self) -> (Option<i32>, String) {
+    pub fn wait(mut self) -> (Option<i32>, String) {
         let mut log = String::new();
         self.child
             .stderr
@@ -239,8 +239,17 @@ fn a_certificate_is_made_once() {
         "{:?}",
         server.printed
     );
+    let server_lines = server.printed.clone();
     server.signal(Signal::TERM);
     server.wait();
+    assert!(
+        server_lines[1].starts_with("Certificate (SHA-256): "),
+        "{server_lines:?}"
+    );
+    assert!(
+        server_lines[2].starts_with("Its authority (SHA-256): "),
+        "{server_lines:?}"
+    );
     let key = home.path(".config/etui/serve-key.pem");
     let first = std::fs::read(&key).unwrap();
     assert_eq!(key.metadata().unwrap().permissions().mode() & 0o777, 0o600);

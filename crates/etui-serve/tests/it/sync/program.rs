@@ -62,7 +62,7 @@ fn write_password(home: &Path, password: &str) -> String {
 fn a_certificate_of_its_own_is_taken_by_its_fingerprint_alone() {
     let (certificates, others) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let names = ["127.0.0.1".to_owned()];
-    let files = OwnCertificate::ensure(certificates.path(), &names)
+    let files = OwnCertificate::ensure(certificates.path(), "pc", &names)
         .unwrap()
         .files;
     let server = TestServer::start_with(|options| options.tls = Some(files));
@@ -102,7 +102,9 @@ fn a_certificate_of_its_own_is_taken_by_its_fingerprint_alone() {
     );
     assert!(code == Some(0) && said.contains("in step"), "{said}");
     // Somebody else answers at the address: not a byte of the password goes there.
-    let files = OwnCertificate::ensure(others.path(), &names).unwrap().files;
+    let files = OwnCertificate::ensure(others.path(), "pc", &names)
+        .unwrap()
+        .files;
     let address = server.address;
     drop(server);
     let other = TestServer::start_with(|options| {
