@@ -25,8 +25,10 @@ const SESSION: Session<'static> = Session {
     device: "fuzzer",
     may_write: true,
     sees: None,
+    reads: None,
     user: "ada",
     root: "/dav/",
+    shared: &[],
 };
 
 const CARD: &[u8] =
