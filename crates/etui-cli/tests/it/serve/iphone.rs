@@ -233,7 +233,7 @@ fn profiles_are_offered_or_written() {
     600
     $ etui serve add-device Tablet --iphone --url https://dav.example.org --json 2>&1 | sed -Ef hide
     dav.example.org is not a name or an address of a home network: the profile has no authority, and dav.example.org needs a certificate that iPhones know, such as one by ACME (the book, server.md)
-    {"name":"Tablet","read_only":false,"only":null,"address":"https://dav.example.org/","user":"personal","password":"PASSWORD","link":"caldavs://personal:PASSWORD@dav.example.org/","profile":"https://dav.example.org/profile/SECRET.mobileconfig","profile_until":"TIME","authority_fingerprint":null}
+    {"name":"Tablet","read_only":false,"only":null,"read":[],"address":"https://dav.example.org/","user":"personal","password":"PASSWORD","link":"caldavs://personal:PASSWORD@dav.example.org/","profile":"https://dav.example.org/profile/SECRET.mobileconfig","profile_until":"TIME","authority_fingerprint":null}
     $ etui serve add-device Phone --url https://192.168.1.20:5233 | sed -Ef hide
     Added the device Phone
 
